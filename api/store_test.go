@@ -212,7 +212,7 @@ func (c *fakeStore) place(view *raftfsm.View, r spec.RunRequest, hosts []*spec.H
 
 // placeShare gives a container the share that it asks for, of the first GPU that has as much for the whole task.
 func placeShare(placed *spec.Container, asks spec.ContainerDefinition, free *spec.Free, mib int64) {
-	for _, a := range free.Accounts() {
+	for _, a := range free.Allocations() {
 		if a.Shares(mib, 1) > 0 && placed.Share == nil && asks.Sharing() != nil {
 			placed.GPUs, placed.Share = []string{a.UUID}, asks.ShareOf(a.TotalMiB)
 		}

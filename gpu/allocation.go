@@ -92,13 +92,13 @@ func (a *Allocation) ReleaseShare(mib int64) {
 	}
 }
 
-// Allocations are the accounts of the GPUs of one host, by index.
+// Allocations are those of the GPUs of one host, by index.
 type Allocations []Allocation
 
-// NewAccounts are the accounts of devices that nobody has. shares says that the host keeps containers to their shares: without
+// NewAllocations are the allocations of devices that nobody has. shares says that the host keeps containers to their shares: without
 // it none is offered. A device that is sick is offered to nobody, unless sick says so; a MIG device, and one without memory of
 // its own, is not shared.
-func NewAccounts(devices []Device, shares, sick bool) Allocations {
+func NewAllocations(devices []Device, shares, sick bool) Allocations {
 	all := make(Allocations, 0, len(devices))
 	for _, d := range ordered(devices, len(devices)) {
 		all = append(all, Allocation{
@@ -109,7 +109,7 @@ func NewAccounts(devices []Device, shares, sick bool) Allocations {
 	return all
 }
 
-// Find is the account of a GPU; nil when the host does not have it.
+// Find returns the allocation of a GPU; nil when the host does not have it.
 func (a Allocations) Find(uuid string) *Allocation {
 	for i := range a {
 		if a[i].UUID == uuid {

@@ -24,27 +24,27 @@ func devicesOf(n int, mib int64) (all []gpu.Device) {
 func TestNoGPUIsOverCommittedOrInTwoModes(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		accounts := gpu.NewAccounts(devicesOf(4, 1000), true, false)
+		allocations := gpu.NewAllocations(devicesOf(4, 1000), true, false)
 		var held []holding
 		for range 200 {
 			if len(held) > 0 && random.IntN(2) == 0 {
 				at := random.IntN(len(held))
-				giveBack(accounts, held[at])
+				giveBack(allocations, held[at])
 				held = append(held[:at], held[at+1:]...)
-			} else if h, given := take(accounts, random); given {
+			} else if h, given := take(allocations, random); given {
 				held = append(held, h)
 			}
-			checkAccounts(t, accounts, held)
+			checkAllocations(t, allocations, held)
 		}
 		for _, h := range held {
-			giveBack(accounts, h)
+			giveBack(allocations, h)
 		}
-		checkAccounts(t, accounts, nil)
+		checkAllocations(t, allocations, nil)
 	}
 }
 
-func take(accounts gpu.Allocations, random *rand.Rand) (h holding, given bool) {
-	a := &accounts[random.IntN(len(accounts))]
+func take(allocations gpu.Allocations, random *rand.Rand) (h holding, given bool) {
+	a := &allocations[random.IntN(len(allocations))]
 	if random.IntN(3) == 0 {
 		return holding{uuid: a.UUID}, a.AllocateWhole()
 	}
@@ -52,16 +52,16 @@ func take(accounts gpu.Allocations, random *rand.Rand) (h holding, given bool) {
 	return h, a.Shares(h.mib, 1) == 1 && a.AllocateShare(h.mib)
 }
 
-func giveBack(accounts gpu.Allocations, h holding) {
-	if a := accounts.Find(h.uuid); h.mib == 0 {
+func giveBack(allocations gpu.Allocations, h holding) {
+	if a := allocations.Find(h.uuid); h.mib == 0 {
 		a.ReleaseWhole()
 	} else {
 		a.ReleaseShare(h.mib)
 	}
 }
 
-// checkAccounts compares the accounts with what the containers have.
-func checkAccounts(t *testing.T, accounts gpu.Allocations, held []holding) {
+// checkAllocations compares the allocations with what the containers have.
+func checkAllocations(t *testing.T, allocations gpu.Allocations, held []holding) {
 	t.Helper()
 	whole, shares, mib := map[string]int{}, map[string]int{}, map[string]int64{}
 	for _, h := range held {
@@ -72,8 +72,8 @@ func checkAccounts(t *testing.T, accounts gpu.Allocations, held []holding) {
 			mib[h.uuid] += h.mib
 		}
 	}
-	for i := range accounts {
-		a := &accounts[i]
+	for i := range allocations {
+		a := &allocations[i]
 		want, remaining := gpu.ModeIdle, a.TotalMiB-mib[a.UUID]
 		switch {
 		case whole[a.UUID] > 0:
@@ -94,39 +94,39 @@ func TestSharesAreOfferedWhereTheyAreEnforced(t *testing.T) {
 	sick, sliced, unified := devicesOf(1, 1000), devicesOf(1, 1000), devicesOf(1, 0)
 	sick[0].Health, sliced[0].MIGDevice = gpu.Unhealthy, &gpu.MIGDevice{Profile: "1g.10gb"}
 	for name, c := range map[string]struct {
-		accounts     gpu.Allocations
+		allocations  gpu.Allocations
 		shares, idle int
 	}{
-		"healthy GPUs":                 {gpu.NewAccounts(devicesOf(2, 1000), true, false), 6, 2},
-		"a host that enforces nothing": {gpu.NewAccounts(devicesOf(2, 1000), false, false), 0, 2},
-		"a sick GPU":                   {gpu.NewAccounts(sick, true, false), 0, 0},
-		"a sick GPU, healthy or not":   {gpu.NewAccounts(sick, true, true), 3, 1},
-		"MIG":                          {gpu.NewAccounts(sliced, true, false), 0, 1},
-		"memory of the system":         {gpu.NewAccounts(unified, true, false), 0, 1},
+		"healthy GPUs":                 {gpu.NewAllocations(devicesOf(2, 1000), true, false), 6, 2},
+		"a host that enforces nothing": {gpu.NewAllocations(devicesOf(2, 1000), false, false), 0, 2},
+		"a sick GPU":                   {gpu.NewAllocations(sick, true, false), 0, 0},
+		"a sick GPU, healthy or not":   {gpu.NewAllocations(sick, true, true), 3, 1},
+		"MIG":                          {gpu.NewAllocations(sliced, true, false), 0, 1},
+		"memory of the system":         {gpu.NewAllocations(unified, true, false), 0, 1},
 	} {
-		if shares, idle := c.accounts.Shares(300, 100), c.accounts.Idle(); shares != c.shares || idle != c.idle {
+		if shares, idle := c.allocations.Shares(300, 100), c.allocations.Idle(); shares != c.shares || idle != c.idle {
 			t.Errorf("%s: %d shares and %d idle GPUs, want %d and %d", name, shares, idle, c.shares, c.idle)
 		}
 	}
 }
 
 func TestShareGoesToTheFullestSharedGPU(t *testing.T) {
-	accounts := gpu.NewAccounts(devicesOf(4, 1000), true, false)
-	if accounts.MostAllocated(100) != nil {
+	allocations := gpu.NewAllocations(devicesOf(4, 1000), true, false)
+	if allocations.MostAllocated(100) != nil {
 		t.Error("an idle GPU is no shared one")
 	}
-	accounts[0].AllocateShare(200)
-	accounts[1].AllocateShare(700)
-	accounts[2].AllocateWhole()
+	allocations[0].AllocateShare(200)
+	allocations[1].AllocateShare(700)
+	allocations[2].AllocateWhole()
 	for mib, want := range map[int64]string{300: "GPU-1", 301: "GPU-0"} {
-		if a := accounts.MostAllocated(mib); a == nil || a.UUID != want {
+		if a := allocations.MostAllocated(mib); a == nil || a.UUID != want {
 			t.Errorf("%d MiB go to %+v, want %s", mib, a, want)
 		}
 	}
-	if a := accounts.MostAllocated(900); a != nil {
+	if a := allocations.MostAllocated(900); a != nil {
 		t.Errorf("900 MiB go to %+v, and fit on no shared GPU", a)
 	}
-	if largest := accounts.LargestShareMiB(); largest != 1000 {
+	if largest := allocations.LargestShareMiB(); largest != 1000 {
 		t.Errorf("the largest share is %d MiB, want 1000", largest)
 	}
 }

@@ -100,7 +100,6 @@ func (c *fakeControl) Heartbeat(_ context.Context, id string, drained []string) 
 	return nil
 }
 
-// recordReports records reports as the state does: statuses grow, a stopped task is assigned no more.
 // toldDrained lists the targets to which the host has no request in flight, as its last heartbeat said.
 func (c *fakeControl) toldDrained() []string {
 	c.mu.Lock()
@@ -108,6 +107,7 @@ func (c *fakeControl) toldDrained() []string {
 	return slices.Clone(c.drained)
 }
 
+// recordReports records reports as the state does: statuses grow, a stopped task is assigned no more.
 func (c *fakeControl) recordReports(reports []spec.TaskReport) (unknown []string) {
 	close(c.reported)
 	c.reported = make(chan struct{})

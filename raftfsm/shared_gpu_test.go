@@ -74,8 +74,8 @@ func checkShared(t tester, v *View) {
 				}
 			}
 		}
-		for i := range free.Accounts() {
-			a := &free.Accounts()[i]
+		for i := range free.Allocations() {
+			a := &free.Allocations()[i]
 			held := whole[a.UUID] > 0 || mib[a.UUID] > 0
 			if whole[a.UUID] > 1 || whole[a.UUID] > 0 && mib[a.UUID] > 0 || mib[a.UUID] > sharedTotalMiB {
 				t.Fatalf("%s is owned %d times and shared by %d MiB", a.UUID, whole[a.UUID], mib[a.UUID])
@@ -116,8 +116,8 @@ func TestSharedGPUsAreNeverOverCommitted(t *testing.T) {
 			stopped(live)
 		}
 		for _, id := range []string{"s1", "s2"} {
-			if free := h.View().Free(id); len(free.GPUs) != 3 || free.Accounts().Shares(sharedTotalMiB, 9) != 3 {
-				r.Fatalf("after all tasks %s offers %v", id, free.Accounts())
+			if free := h.View().Free(id); len(free.GPUs) != 3 || free.Allocations().Shares(sharedTotalMiB, 9) != 3 {
+				r.Fatalf("after all tasks %s offers %v", id, free.Allocations())
 			}
 		}
 	})

@@ -13,7 +13,7 @@ type EndedTask struct {
 	Outcome string `json:"outcome"` // succeeded, failed, or stopped
 	Host    string `json:"host"`    // name of its host when it ended
 	Team    string `json:"team"`
-	Key     string `json:"key"` // holder of the access key that ran it; empty: root
+	Key     string `json:"key"` // owner of the access key that ran it; empty: root
 	GPUs    int    `json:"gpus"`
 }
 

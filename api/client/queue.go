@@ -16,7 +16,7 @@ type QueueItem struct {
 	Definition string    `json:"definition"`      // "family:revision"; empty: the host is of an older version
 	Index      string    `json:"index,omitempty"` // of a task of an array
 	Team       string    `json:"team,omitempty"`
-	Key        string    `json:"key,omitempty"` // holder of the access key that ran it; empty: root
+	Key        string    `json:"key,omitempty"` // owner of the access key that ran it; empty: root
 	Priority   int       `json:"priority"`
 	CPU        int64     `json:"cpu"` // units of each task, 1024 a core
 	MemoryMiB  int64     `json:"memoryMiB"`

@@ -27,7 +27,7 @@ type Exchange struct {
 	Body    []byte       // of the request: as it was sent until Decompress, then what it means
 	Upload  bool         // Body is empty: the endpoint reads Request.Body, which is too large to be held
 
-	// Slot the access log.
+	// For the access log.
 	Operation string // "RunTask", or the method and path of a route
 	Principal string // ARN; empty until the request is authenticated
 	Writes    bool   // the request was authorized to change the state

@@ -47,7 +47,7 @@ type endedView struct {
 	Outcome ended.Outcome `json:"outcome"`
 	Host    string        `json:"host,omitempty"` // name of its host when it ended
 	Team    string        `json:"team,omitempty"`
-	Key     string        `json:"key,omitempty"` // blocker of the access key that ran it; absent: root
+	Key     string        `json:"key,omitempty"` // owner of the access key that ran it; absent: root
 	GPUs    int           `json:"gpus"`
 }
 

@@ -20,7 +20,7 @@ type queued struct {
 	Definition string    `json:"definition"`      // "family:revision"
 	Index      string    `json:"index,omitempty"` // of a task of an array
 	Team       string    `json:"team,omitempty"`
-	Key        string    `json:"key,omitempty"` // blocker of the access key that ran it; absent: root
+	Key        string    `json:"key,omitempty"` // owner of the access key that ran it; absent: root
 	Priority   int       `json:"priority"`
 	CPU        int64     `json:"cpu"` // units, of each task
 	MemoryMiB  int64     `json:"memoryMiB"`

@@ -19,7 +19,7 @@ import (
 	"pinion/raftfsm/blob"
 )
 
-// Config is the configuration of an BlobPeer. All fields but UploadRate and Keep are required.
+// Config is the configuration of a BlobPeer. All fields but UploadRate and Keep are required.
 type Config struct {
 	// Store holds the whole blobs of this host.
 	Store Store
@@ -164,7 +164,7 @@ func (x *BlobPeer) Fetch(ctx context.Context, d digest.Digest, size int64, from 
 	return &Reader{ctx: ctx, d: download, hash: d.Algorithm().Hash()}, nil
 }
 
-// OpenFrom notes that the store has a blob: other hosts get it from there, and the file of its download goes.
+// MarkComplete notes that the store has a blob: other hosts get it from there, and the file of its download goes.
 func (x *BlobPeer) MarkComplete(d digest.Digest) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

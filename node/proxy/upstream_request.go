@@ -42,7 +42,7 @@ func (x *upstreamRequest) serve(w http.ResponseWriter, r *http.Request) {
 		defer cancel()
 		r = r.WithContext(ctx)
 	}
-	answer, err := x.exchange(w, r)
+	answer, err := x.sendToAny(w, r)
 	if err != nil {
 		if errors.Is(r.Context().Err(), context.DeadlineExceeded) {
 			err = errRequestTimeout
@@ -58,9 +58,9 @@ func (x *upstreamRequest) serve(w http.ResponseWriter, r *http.Request) {
 	forwardAnswer(w, answer)
 }
 
-// upstreamRequest sends the request to a target, and to another one when the first cannot have acted on it or has no room. When there is no other, what the
+// sendToAny sends the request to a target, and to another one when the first cannot have acted on it or has no room. When there is no other, what the
 // first one said is the answer.
-func (x *upstreamRequest) exchange(w http.ResponseWriter, r *http.Request) (*http.Response, error) {
+func (x *upstreamRequest) sendToAny(w http.ResponseWriter, r *http.Request) (*http.Response, error) {
 	t, err := x.group.acquire(r.Context(), x.prefer, nil)
 	if err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ type Query struct {
 	Since, Until time.Time // that stopped at Since or later, and before Until
 	Outcome      Outcome
 	Team         string
-	Key          string // owner of the access key; see accesskey.Key.Holder
+	Key          string // owner of the access key; see accesskey.Key.Owner
 	Family       string
 	Group        string
 	Cluster      string

@@ -65,7 +65,7 @@ func (k *CronCache) Due(a *ScheduledAction, now time.Time) (due time.Time, ok bo
 			return time.Time{}, false
 		}
 		began := k.clock()
-		at = a.tick(begin, end, now)
+		at = a.firing(begin, end, now)
 		k.remember(key, at)
 		took := k.clock().Sub(began)
 		k.turn, k.pass = k.turn+took, k.pass+took
@@ -87,7 +87,7 @@ func (k *CronCache) remember(key firingKey, at firing) {
 }
 
 // firing evaluates the schedule: its last time until end, and for which moments that is the last one.
-func (a *ScheduledAction) tick(begin, end, now time.Time) firing {
+func (a *ScheduledAction) firing(begin, end, now time.Time) firing {
 	at := firing{from: now, until: now.Add(maxSpan)}
 	schedule, zone, err := a.parse()
 	if err != nil {

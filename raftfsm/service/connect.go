@@ -96,7 +96,7 @@ func (c *Connect) Group(e *Endpoint) string {
 	return c.Discovery(e)
 }
 
-// SelectGroup is the Service Connect, as it was asked for, of a revision that takes over the traffic of one with another, which may be nil: its tasks are in
+// SelectGroup returns the Service Connect, as it was asked for, of a revision that takes over the traffic of one with another, which may be nil: its tasks are in
 // the other of the two groups of a name while traffic moves, and in the same one otherwise.
 func (c *Connect) SelectGroup(before *Connect, shifts bool) *Connect {
 	if c == nil {

@@ -188,7 +188,7 @@ func (b LoadBalancer) AsRequested() LoadBalancer {
 	return b
 }
 
-// SelectGroup are load balancers, as they were asked for, of a revision that takes over the traffic of one with others: its tasks are registered with
+// SelectTargetGroups returns load balancers, as they were asked for, of a revision that takes over the traffic of one with others: its tasks are registered with
 // the other of their two groups while traffic moves, and with the same one otherwise.
 func SelectTargetGroups(all, before []LoadBalancer, shifts bool) []LoadBalancer {
 	all = slices.Clone(all)

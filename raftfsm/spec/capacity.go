@@ -20,7 +20,7 @@ type Capacity struct {
 	Ports     hostport.Set // TCP host ports that are taken; shared between copies, so no method writes to it
 	UDPPorts  hostport.Set
 
-	accounts gpu.Allocations // as Free has them; shared between copies, so no method writes to it
+	allocations gpu.Allocations // as Free has them; shared between copies, so no method writes to it
 }
 
 // CapacityOf returns the capacity of the host when no task runs on it. GPUs that are unhealthy at the moment count.
@@ -28,14 +28,14 @@ func CapacityOf(h *Host) Capacity {
 	c := Capacity{CPU: h.CPU, MemoryMiB: h.MemoryMiB, GPUs: len(h.GPUs.Devices)}
 	c.Ports.Add(h.Ports)
 	if h.SharesGPUs() {
-		c.accounts = gpu.NewAccounts(h.GPUs.Devices, true, true)
+		c.allocations = gpu.NewAllocations(h.GPUs.Devices, true, true)
 	}
 	return c
 }
 
 // Capacity is the amounts of what is free.
 func (f *Free) Capacity() Capacity {
-	return Capacity{f.CPU, f.MemoryMiB, len(f.GPUs), f.Ports, f.UDPPorts, f.accounts}
+	return Capacity{f.CPU, f.MemoryMiB, len(f.GPUs), f.Ports, f.UDPPorts, f.allocations}
 }
 
 // Slots returns how many times the demand fits, at most limit. A demand with host ports fits once at most.
@@ -53,7 +53,7 @@ func (c *Capacity) Slots(d *Demand, limit int) int {
 	slots = quotient(c.MemoryMiB, d.MemoryMiB, slots)
 	slots = quotient(int64(c.GPUs), int64(d.TotalGPUs()), slots)
 	if share := d.ShareMiB(); share > 0 {
-		slots = int64(c.accounts.Shares(share, int(slots)))
+		slots = int64(c.allocations.Shares(share, int(slots)))
 	}
 	return int(slots)
 }
@@ -92,7 +92,7 @@ func (c *Capacity) Shortfalls(d *Demand) iter.Seq[Shortfall] {
 			{Reason: ReasonCPU, Needs: d.CPU, Has: c.CPU, unit: "CPU units"},
 			{Reason: ReasonMemory, Needs: d.MemoryMiB, Has: c.MemoryMiB, unit: "MiB of memory"},
 			{Reason: ReasonGPU, Needs: gpus, Has: int64(c.GPUs), unit: "GPUs"},
-			{Reason: ReasonGPU, Needs: d.ShareMiB(), Has: c.accounts.LargestShareMiB(), unit: "MiB of memory on one GPU that is shared"},
+			{Reason: ReasonGPU, Needs: d.ShareMiB(), Has: c.allocations.LargestShareMiB(), unit: "MiB of memory on one GPU that is shared"},
 		}
 		for i, lack := range amounts {
 			if i == portsBefore && !c.yieldPorts(d, yield) {
@@ -122,8 +122,8 @@ func (c Capacity) Subtract(d *Demand, n int) Capacity {
 	c.MemoryMiB -= int64(n) * d.MemoryMiB
 	c.GPUs -= n * d.TotalGPUs()
 	if share := d.ShareMiB(); share > 0 {
-		c.accounts = c.accounts.Clone()
-		c.GPUs -= c.accounts.TakeShares(share, n)
+		c.allocations = c.allocations.Clone()
+		c.GPUs -= c.allocations.TakeShares(share, n)
 	}
 	c.Ports, c.UDPPorts = c.Ports.With(d.Ports), c.UDPPorts.With(d.UDPPorts)
 	return c
@@ -145,22 +145,22 @@ func (c Capacity) Add(h *Host, t *Task) Capacity {
 	return c
 }
 
-// returnGPUs ends what the task holds in the accounts. A GPU that is idle with its last share counts as one from then on.
+// returnGPUs ends what the task holds in the allocations. A GPU that is idle with its last share counts as one from then on.
 func (c *Capacity) returnGPUs(t *Task) {
-	if c.accounts == nil {
+	if c.allocations == nil {
 		return
 	}
-	c.accounts = c.accounts.Clone()
+	c.allocations = c.allocations.Clone()
 	for i := range t.Containers {
 		for _, uuid := range t.Containers[i].GPUs {
-			account, share := c.accounts.Find(uuid), t.Containers[i].Share
+			allocation, share := c.allocations.Find(uuid), t.Containers[i].Share
 			switch {
-			case account == nil:
+			case allocation == nil:
 			case share == nil:
-				account.ReleaseWhole()
+				allocation.ReleaseWhole()
 			default:
-				account.ReleaseShare(share.MemoryMiB)
-				if account.Idle() {
+				allocation.ReleaseShare(share.MemoryMiB)
+				if allocation.Idle() {
 					c.GPUs++
 				}
 			}
@@ -187,7 +187,7 @@ func (c *Capacity) holdShares(mib int64, n int, later *Capacity) (held []int64) 
 	if mib == 0 {
 		return nil
 	}
-	free, then := c.accounts.Shares(mib, math.MaxInt32), later.accounts.Shares(mib, math.MaxInt32)
+	free, then := c.allocations.Shares(mib, math.MaxInt32), later.allocations.Shares(mib, math.MaxInt32)
 	for range min(n, free, free-(then-n)) {
 		held = append(held, mib)
 	}

@@ -18,11 +18,11 @@ type Free struct {
 	UDPPorts  hostport.Set // the same of UDP
 	GPUs      []string     // UUIDs of healthy devices nobody holds, by device index
 
-	accounts gpu.Allocations // of all devices; nil on a host that shares none
+	allocations gpu.Allocations // of all devices; nil on a host that shares none
 }
 
-// Accounts are the accounts of the host's GPUs, nil on a host that shares none. They are not to be changed.
-func (f *Free) Accounts() gpu.Allocations { return f.accounts }
+// Allocations are those of the host's GPUs, nil on a host that shares none. They are not to be changed.
+func (f *Free) Allocations() gpu.Allocations { return f.allocations }
 
 // NewFree derives what the tasks of a host leave of it. STOPPED tasks hold nothing; a lost host has nothing left.
 func NewFree(h *Host, tasks []*Task) Free {
@@ -33,7 +33,7 @@ func NewFree(h *Host, tasks []*Task) Free {
 	free := Free{CPU: h.CPU, MemoryMiB: h.MemoryMiB, GPUs: gpus.Healthy()}
 	free.Ports.Add(h.Ports)
 	if h.SharesGPUs() || slices.ContainsFunc(tasks, (*Task).SharesGPU) {
-		free.accounts = gpu.NewAccounts(gpus.Devices, h.SharesGPUs(), false)
+		free.allocations = gpu.NewAllocations(gpus.Devices, h.SharesGPUs(), false)
 	}
 	for _, task := range tasks {
 		if task.LastStatus != Stopped {
@@ -50,14 +50,14 @@ func (f *Free) OnlyGPUs(devices []gpu.Device) Free {
 	}
 	only := *f
 	only.GPUs = slices.DeleteFunc(slices.Clone(f.GPUs), other)
-	only.accounts = slices.DeleteFunc(f.accounts.Clone(), func(a gpu.Allocation) bool { return other(a.UUID) })
+	only.allocations = slices.DeleteFunc(f.allocations.Clone(), func(a gpu.Allocation) bool { return other(a.UUID) })
 	return only
 }
 
 // Take gives what the task holds to it. Ask FitsTask first.
 func (f *Free) Take(t *Task) {
 	f.Ports, f.UDPPorts = f.Ports.Clone(t.Ports), f.UDPPorts.Clone(t.UDPPorts)
-	f.GPUs, f.accounts = slices.Clone(f.GPUs), f.accounts.Clone()
+	f.GPUs, f.allocations = slices.Clone(f.GPUs), f.allocations.Clone()
 	f.Subtract(t)
 }
 
@@ -75,19 +75,19 @@ func (f *Free) Subtract(t *Task) {
 			if at := slices.Index(f.GPUs, held); at >= 0 {
 				f.GPUs = slices.Delete(f.GPUs, at, at+1)
 			}
-			take(f.accounts.Find(held), t.Containers[i].Share)
+			take(f.allocations.Find(held), t.Containers[i].Share)
 		}
 	}
 }
 
-// take gives a GPU to a container that holds it, or the share of it; nil accounts are of GPUs that are not there.
-func take(account *gpu.Allocation, share *GPUShare) {
+// take gives a GPU to a container that holds it, or the share of it; nil allocations are of GPUs that are not there.
+func take(allocation *gpu.Allocation, share *GPUShare) {
 	switch {
-	case account == nil:
+	case allocation == nil:
 	case share == nil:
-		account.AllocateWhole()
+		allocation.AllocateWhole()
 	default:
-		account.AllocateShare(share.MemoryMiB)
+		allocation.AllocateShare(share.MemoryMiB)
 	}
 }
 

@@ -139,7 +139,7 @@ func (f *Free) fitsShares(t *Task) string {
 			return "the shares of a task are all on one GPU, and each has memory"
 		}
 		uuid, sum = c.GPUs[0], saturatingAdd(sum, c.Share.MemoryMiB)
-		if account := f.accounts.Find(uuid); account == nil || account.TotalMiB != c.Share.TotalMiB {
+		if allocation := f.allocations.Find(uuid); allocation == nil || allocation.TotalMiB != c.Share.TotalMiB {
 			return fmt.Sprintf("%s is no GPU with %d MiB that can be shared", uuid, c.Share.TotalMiB)
 		}
 	}
@@ -148,7 +148,7 @@ func (f *Free) fitsShares(t *Task) string {
 		return ""
 	case len(t.wholeGPUs()) > 0:
 		return "a task has whole GPUs or shares of one, not both"
-	case f.accounts.Find(uuid).Shares(sum, 1) == 0:
+	case f.allocations.Find(uuid).Shares(sum, 1) == 0:
 		return fmt.Sprintf("%s has no %d MiB to share", uuid, sum)
 	}
 	return ""

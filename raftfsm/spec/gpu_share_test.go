@@ -52,8 +52,8 @@ func TestSharesAreCountedAsTheyAreTaken(t *testing.T) {
 		free := NewFree(h, drawHolders(t, h))
 		c, d := free.Capacity(), Demand{CPU: 1, Shares: rapid.SliceOfN(rapid.Int64Range(1, 600), 1, 3).Draw(t, "wants")}
 		left := takeOneByOne(t, &c, &d)
-		if left.GPUs != left.accounts.Idle() {
-			t.Fatalf("%d GPUs are idle, counted are %d", left.accounts.Idle(), left.GPUs)
+		if left.GPUs != left.allocations.Idle() {
+			t.Fatalf("%d GPUs are idle, counted are %d", left.allocations.Idle(), left.GPUs)
 		}
 	})
 }

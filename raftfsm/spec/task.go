@@ -136,7 +136,7 @@ func (t *Task) Held() bool { return t.LastStatus == Provisioning && t.Hold != ni
 
 // TaskOwner is the owner of the access key that ran a task.
 type TaskOwner struct {
-	Key  string `json:"key"`            // as AccessKey.Holder has it
+	Key  string `json:"key"`            // as accesskey.Key.Owner has it
 	GPUs int    `json:"gpus,omitempty"` // that it asks for while it waits; AllHostGPUs: all of its host
 
 	GPUMilli int `json:"gpuMilli,omitempty" level:"1"` // of a GPU that it asks to share while it waits, in thousandths

@@ -34,7 +34,7 @@ type watermark struct {
 	known watermarkFile
 }
 
-// watermarkFile are the file. All of its values only grow, or are new names.
+// watermarkFile is what the file holds. All of its values only grow, or are new names.
 type watermarkFile struct {
 	Opened  string `json:"opened,omitempty"`  // the last opening; also in the directory
 	Opening string `json:"opening,omitempty"` // the one that was being written into the directory

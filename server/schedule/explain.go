@@ -35,7 +35,7 @@ func refusalOfAll(all []*evaluation, h *Host) (spec.Failure, bool) {
 			return spec.Failure{}, false
 		}
 	}
-	return ofAlternatives(all[0].Request, refusals), true
+	return mergeRefusals(all[0].Request, refusals), true
 }
 
 // maxReleases is how many ends of tasks are tried to find the blockers of a task: some ten milliseconds.

@@ -59,7 +59,7 @@ func modelConstraint(r *Request) []spec.PlacementConstraint {
 }
 
 // mergeRefusals combines the refusals of all alternatives of a request: the reason of the first, the details of each.
-func ofAlternatives(r Request, refusals []spec.Failure) spec.Failure {
+func mergeRefusals(r Request, refusals []spec.Failure) spec.Failure {
 	whole := refusals[0]
 	if !slices.ContainsFunc(refusals, func(f spec.Failure) bool { return f.Detail != whole.Detail }) {
 		return whole
@@ -99,7 +99,7 @@ func failuresOf(r Request, refused [][]spec.Failure) []spec.Failure {
 				every[n] = failure
 			}
 		}
-		last[i] = ofAlternatives(r, every)
+		last[i] = mergeRefusals(r, every)
 	}
 	return last
 }

@@ -67,7 +67,7 @@ func (h *Host) assume(t *spec.Task) {
 func (h *Host) release(at int) {
 	t := h.tasks[at]
 	h.tasks = slices.Delete(h.tasks, at, at+1)
-	if h.Host.Lost() || len(t.Ports)+len(t.UDPPorts) > 0 || h.Free.Accounts() != nil {
+	if h.Host.Lost() || len(t.Ports)+len(t.UDPPorts) > 0 || h.Free.Allocations() != nil {
 		h.derive()
 		return
 	}

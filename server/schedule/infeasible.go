@@ -25,7 +25,7 @@ func Infeasible(hosts []*spec.Host, r Request) (lack spec.Failure, impossible bo
 			return spec.Failure{}, false
 		}
 	}
-	return ofAlternatives(r, lacks), true
+	return mergeRefusals(r, lacks), true
 }
 
 func infeasible(hosts []*spec.Host, r Request) (lack spec.Failure, impossible bool) {

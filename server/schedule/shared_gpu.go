@@ -42,14 +42,14 @@ func (g *gpuGrant) addWhole(h *Host, i int, picked gpu.DeviceSet) {
 
 // addShares grants the shares that the containers ask for, all of one GPU of the host; false: none has so much left.
 func (g *gpuGrant) addShares(h *Host, containers []spec.ContainerDefinition, mib int64) bool {
-	account := h.shareOn(mib)
-	if account == nil {
+	allocation := h.shareOn(mib)
+	if allocation == nil {
 		return false
 	}
 	g.shares = make([]*spec.GPUShare, len(g.gpus))
 	for i := range containers {
-		if share := containers[i].ShareOf(account.TotalMiB); share != nil {
-			g.gpus[i], g.shares[i] = []string{account.UUID}, share
+		if share := containers[i].ShareOf(allocation.TotalMiB); share != nil {
+			g.gpus[i], g.shares[i] = []string{allocation.UUID}, share
 		}
 	}
 	return true
@@ -58,21 +58,21 @@ func (g *gpuGrant) addShares(h *Host, containers []spec.ContainerDefinition, mib
 // shareOn is the GPU of the host that a share of that size goes to: the fullest shared one on which it fits, or else the idle one that a
 // container with one GPU would get of those that are large enough. Nil: it fits on none.
 func (h *Host) shareOn(mib int64) *gpu.Allocation {
-	accounts := h.Free.Accounts()
-	if shared := accounts.MostAllocated(mib); shared != nil {
+	allocations := h.Free.Allocations()
+	if shared := allocations.MostAllocated(mib); shared != nil {
 		return shared
 	}
 	var idle []string
-	for i := range accounts {
-		if accounts[i].Shares(mib, 1) > 0 {
-			idle = append(idle, accounts[i].UUID)
+	for i := range allocations {
+		if allocations[i].Shares(mib, 1) > 0 {
+			idle = append(idle, allocations[i].UUID)
 		}
 	}
 	picked := h.gpus.UUIDs(h.gpus.Pick(h.gpus.HealthySet(idle), 1))
 	if len(picked) == 0 {
 		return nil
 	}
-	return accounts.Find(picked[0])
+	return allocations.Find(picked[0])
 }
 
 // sharedFirst is what a host with a shared GPU on which a share fits is ahead of any host that has to open another one, in thousandths of a
@@ -82,7 +82,7 @@ const sharedFirst = 1e6
 // shareWaste is the waste of a task with so much CPU that shares a GPU of the host, where it fits: of a shared GPU what stays of it, so that
 // the fullest is filled, and the GPUs whose CPU it takes; of an idle one what a task loses the pool that takes it whole.
 func shareWaste(common *pack.FragmentationScorer, h *Host, cpu, mib int64) float64 {
-	shared := h.Free.Accounts().MostAllocated(mib)
+	shared := h.Free.Allocations().MostAllocated(mib)
 	if shared == nil {
 		return gpuLoss(common, h, shapeOf(spec.Demand{CPU: cpu, GPUs: []int{1}}))
 	}
@@ -93,11 +93,11 @@ func shareWaste(common *pack.FragmentationScorer, h *Host, cpu, mib int64) float
 func (h *Host) takeShares(shares []int64) (held []spec.Container) {
 	left := *h
 	for _, mib := range shares {
-		account := left.shareOn(mib)
-		if account == nil {
+		allocation := left.shareOn(mib)
+		if allocation == nil {
 			break
 		}
-		c := spec.Container{GPUs: []string{account.UUID}, Share: &spec.GPUShare{MemoryMiB: mib, TotalMiB: account.TotalMiB}}
+		c := spec.Container{GPUs: []string{allocation.UUID}, Share: &spec.GPUShare{MemoryMiB: mib, TotalMiB: allocation.TotalMiB}}
 		left.Free.Take(&spec.Task{Containers: []spec.Container{c}})
 		held = append(held, c)
 	}

@@ -187,8 +187,8 @@ func TestPlannedSharesAreAlwaysAccepted(t *testing.T) {
 				}
 			}
 			for _, h := range followed.hosts {
-				if want := spec.NewFree(h.Host, state.View().TasksOn(h.Host.ID)); !slices.Equal(h.Free.Accounts(), want.Accounts()) {
-					t.Fatalf("host %s: %+v, want %+v", h.Host.ID, h.Free.Accounts(), want.Accounts())
+				if want := spec.NewFree(h.Host, state.View().TasksOn(h.Host.ID)); !slices.Equal(h.Free.Allocations(), want.Allocations()) {
+					t.Fatalf("host %s: %+v, want %+v", h.Host.ID, h.Free.Allocations(), want.Allocations())
 				}
 			}
 		}

@@ -23,7 +23,7 @@ type queueSnapshot struct {
 	committing []map[string]bool   // tasks whose placement is in flight
 	infeasible *infeasibilityCache // of the hosts as they are
 
-	// Get the task that was asked for.
+	// Of the task that was asked for.
 	item  *queue.Item // nil: it is not in the queue
 	quota quotaUse    // of its team
 }

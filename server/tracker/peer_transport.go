@@ -35,7 +35,7 @@ type PeerTransport struct {
 	blobs     atomic.Pointer[BlobHandler]
 }
 
-// PeerTransportConfig is the configuration of an PeerTransport. All fields are required.
+// PeerTransportConfig is the configuration of a PeerTransport. All fields are required.
 type PeerTransportConfig struct {
 	Leader  rpc.Leadership
 	HostID  string                   // of this host
@@ -47,7 +47,7 @@ type PeerTransportConfig struct {
 // BlobHandler answers a host of the pool, by its id, that reads a blob; the wildcard "digest" of the request's path names it.
 type BlobHandler func(w http.ResponseWriter, r *http.Request, host string)
 
-// NewPeerTransport returns the exchange of a host; Close ends its connections.
+// NewPeerTransport returns the transport of a host; Close ends its connections.
 func NewPeerTransport(c PeerTransportConfig) *PeerTransport {
 	e := &PeerTransport{config: c}
 	c.Dialer.Address = e.addressOf

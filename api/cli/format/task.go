@@ -41,7 +41,7 @@ func TaskNames(task client.Task) []string {
 // Root is who ran a task, or keeps it, when no access key did.
 const Root = "root"
 
-// Key is the holder of the access key that ran a task, or Root.
+// Key is the owner of the access key that ran a task, or Root.
 func Key(task client.Task) string { return cmp.Or(task.Attribute("pinion.key"), Root) }
 
 // Ports are the published ports of a task, as docker writes them: "8080->80/tcp"; of one with an address of its own that.

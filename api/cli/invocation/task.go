@@ -27,7 +27,7 @@ func StopOrder(tasks []client.Task) []client.Task {
 	return slices.SortedStableFunc(slices.Values(tasks), func(a, b client.Task) int { return placed(a) - placed(b) })
 }
 
-// Owner is who sends the requests, as tasks record it: the holder of the access key; empty for root.
+// Owner is who sends the requests, as tasks record it: the owner of the access key; empty for root.
 func (inv *Invocation) Owner(ctx context.Context) (string, error) {
 	caller, err := client.CallerOf(ctx, inv.Client)
 	return iam.OwnerOfARN(caller.ARN), err

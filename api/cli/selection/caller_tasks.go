@@ -13,7 +13,7 @@ import (
 	"pinion/api/client"
 )
 
-// FilterOwn are those of some tasks that the caller ran, with --mine; without it all of them.
+// FilterOwn keeps the tasks that the caller ran, with --mine; without it all of them.
 func FilterOwn(ctx context.Context, c *cli.Context, inv *invocation.Invocation, tasks []client.Task) ([]client.Task, error) {
 	if !c.Bool("mine") {
 		return tasks, nil
@@ -25,7 +25,7 @@ func FilterOwn(ctx context.Context, c *cli.Context, inv *invocation.Invocation, 
 	return slices.DeleteFunc(tasks, func(t client.Task) bool { return format.Key(t) != cmp.Or(owner, format.Root) }), nil
 }
 
-// ActiveOwnTasks are the ids of the tasks of the caller that have not stopped, at least one, in stop order. Those of services are left out: their
+// ActiveOwnTasks returns the ids of the tasks of the caller that have not stopped, at least one, in stop order. Those of services are left out: their
 // services would replace them.
 func ActiveOwnTasks(ctx context.Context, c *cli.Context, inv *invocation.Invocation) ([]string, error) {
 	cluster := c.String("cluster")

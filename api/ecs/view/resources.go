@@ -63,8 +63,8 @@ func gpuDevices(h *spec.Host, free spec.Free) (devices []types.GPUDevice) {
 	if !h.SharesGPUs() {
 		return nil
 	}
-	for i := range free.Accounts() {
-		a := &free.Accounts()[i]
+	for i := range free.Allocations() {
+		a := &free.Allocations()[i]
 		devices = append(devices, types.GPUDevice{GPUID: a.UUID, SharingMode: string(a.Mode()), ContainerCount: a.Containers(),
 			TotalMemoryInMiB: a.TotalMiB, RemainingMemoryInMiB: a.RemainingMiB()})
 	}

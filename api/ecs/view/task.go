@@ -69,7 +69,7 @@ func (r *Renderer) addHost(out *types.Task, t *spec.Task) {
 
 // taskAttributes are what ECS has no members for: the task's rank in a gang, its index in an array, and as a retry the first
 // task, the number of the attempt and how many of those before failed (the others were preempted); who holds it, since when and why;
-// how many GPUs it asks for while it has no host, or which ones will do; the holder of the access key that ran it, unless that was root. definition is its own, nil when there is none any more.
+// how many GPUs it asks for while it has no host, or which ones will do; the owner of the access key that ran it, unless that was root. definition is its own, nil when there is none any more.
 func taskAttributes(t *spec.Task, definition *spec.TaskDefinition) []spec.Attribute {
 	all := []spec.Attribute{}
 	add := func(name, value string) { all = append(all, spec.Attribute{Name: name, Value: value}) }

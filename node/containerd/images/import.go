@@ -60,10 +60,10 @@ func Import(ctx context.Context, s *Store, from io.Reader, name string) (importe
 	attempt.end(ctx)
 	for _, one := range found {
 		for _, d := range one.blobs {
-			s.exchange.MarkComplete(d)
+			s.blobPeer.MarkComplete(d)
 		}
 	}
-	s.exchange.Named()
+	s.blobPeer.Named()
 	return imported, nil
 }
 

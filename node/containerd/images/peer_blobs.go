@@ -76,7 +76,7 @@ func (s storedBlobs) ReaderAt(ctx context.Context, d digest.Digest) (distributio
 // poolResolver has the blobs of an image come from other hosts of the pool too.
 type poolResolver struct {
 	remotes.Resolver // of the registry, which alone says what a name means
-	exchange         *distribution.BlobPeer
+	blobPeer         *distribution.BlobPeer
 	hosts            docker.RegistryHosts
 	named            reference.Named
 	private          bool // it asks with the credentials of a task
@@ -87,7 +87,7 @@ type poolResolver struct {
 // let have the image the registry says alone.
 func (r poolResolver) Resolve(ctx context.Context, ref string) (string, ocispec.Descriptor, error) {
 	if digested, ok := r.named.(reference.Digested); ok && ref == r.named.String() && !r.private {
-		if text, err := r.exchange.Document(ctx, digested.Digest(), maxManifest); err == nil && checkElements("manifest", text) == nil {
+		if text, err := r.blobPeer.Document(ctx, digested.Digest(), maxManifest); err == nil && checkElements("manifest", text) == nil {
 			return ref, ocispec.Descriptor{MediaType: mediaTypeOf(text), Digest: digested.Digest(), Size: int64(len(text))}, nil
 		}
 	}
@@ -117,7 +117,7 @@ func (r poolResolver) Fetcher(ctx context.Context, ref string) (remotes.Fetcher,
 		if !d.Digest.Algorithm().Available() || r.private && d.Size <= maxDocument {
 			return registry.Fetch(ctx, d)
 		}
-		return r.exchange.Fetch(ctx, d.Digest, d.Size, registryBlob{registry, r.hosts, r.named, d}, r.received)
+		return r.blobPeer.Fetch(ctx, d.Digest, d.Size, registryBlob{registry, r.hosts, r.named, d}, r.received)
 	}), err
 }
 
@@ -193,12 +193,12 @@ func (s *Store) exchanged(next images.Handler, from poolResolver, login *runtime
 			return nil, err
 		}
 		if d.Size > maxDocument {
-			s.exchange.MarkComplete(d.Digest)
+			s.blobPeer.MarkComplete(d.Digest)
 		} else if login == nil {
 			if err := share(ctx, s.config.Client.ContentStore(), d); err != nil {
 				return nil, err
 			}
-			s.exchange.MarkComplete(d.Digest)
+			s.blobPeer.MarkComplete(d.Digest)
 		}
 		return children, nil
 	})

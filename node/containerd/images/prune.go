@@ -55,7 +55,7 @@ func (s *Store) Prune(ctx context.Context, keep []string) error {
 		if err := s.remove(ctx, image, full); err != nil {
 			return fmt.Errorf("remove unused image %s: %w", image.names[0], err)
 		}
-		s.exchange.Removed()
+		s.blobPeer.Removed()
 		if full {
 			if used, err = s.config.DiskUsed(); err != nil {
 				return err

@@ -154,7 +154,7 @@ func (s *Store) fetchOnce(ctx context.Context, named reference.Named, f *sharedP
 	if err != nil {
 		return image, false, fmt.Errorf("image %s: %w", named, err)
 	}
-	shared := poolResolver{resolver, s.exchange, registry.hosts, named, f.login != nil, func(n int64) { f.received.Add(n) }}
+	shared := poolResolver{resolver, s.blobPeer, registry.hosts, named, f.login != nil, func(n int64) { f.received.Add(n) }}
 	if image, err = s.fetchInto(ctx, named, shared, f); err != nil {
 		return image, attempt.discard(ctx), err
 	}
@@ -187,7 +187,7 @@ func (s *Store) fetchInto(ctx context.Context, named reference.Named, resolver p
 		return runtime.Image{}, fmt.Errorf("image %s: %w", named, err)
 	}
 	s.uses.touch(done.Digest)
-	s.exchange.Named()
+	s.blobPeer.Named()
 	_, err = s.cache.add(ctx, pulled.Metadata())
 	return done, err
 }

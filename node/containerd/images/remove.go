@@ -29,7 +29,7 @@ func Remove(ctx context.Context, s *Store, digest string) error {
 	if inUse[digest] || s.pulls.anyUnderWay(group.names) {
 		return fmt.Errorf("image %s: %w: a container of a task is made of it", digest, spec.ErrInUse)
 	}
-	defer s.exchange.Removed()
+	defer s.blobPeer.Removed()
 	if err := func() error {
 		s.removal.Lock()
 		defer s.removal.Unlock()
@@ -49,7 +49,7 @@ func collectSoon(ctx context.Context, s *Store) {
 		if err := s.collectGarbage(ctx); err != nil {
 			s.config.Log.Warn("what was removed takes space until containerd collects it", "error", err)
 		}
-		s.exchange.Removed() // until now other hosts were told of its blobs
+		s.blobPeer.Removed() // until now other hosts were told of its blobs
 	})
 }
 
@@ -88,7 +88,7 @@ func PruneAll(ctx context.Context, s *Store, dryRun bool) (removed []blob.Image,
 		}
 	}
 	if !dryRun {
-		s.exchange.Removed()
+		s.blobPeer.Removed()
 		collectSoon(ctx, s)
 	}
 	return removed, err

@@ -46,7 +46,7 @@ type Config struct {
 // Store is the images of one containerd namespace.
 type Store struct {
 	config     Config
-	exchange   *distribution.BlobPeer
+	blobPeer   *distribution.BlobPeer
 	process    string // of random digits, tells this process from earlier ones
 	cache      *cache
 	pulls      *pullGroup
@@ -78,7 +78,7 @@ func Open(c Config) (*Store, error) {
 	s.keeper = &keeper{store: s, wanted: make(chan []blob.Image, 1), failed: map[string]bool{}}
 	s.prefetcher = &prefetcher{store: s, wake: make(chan struct{}, 1)}
 	var err error
-	s.exchange, err = distribution.Open(distribution.Config{
+	s.blobPeer, err = distribution.Open(distribution.Config{
 		UploadRate: c.Limits.UploadRate, Dir: c.Dir, Log: c.Log,
 		Store: newStoredBlobs(s), Keep: s.keeper.want,
 	})
@@ -95,7 +95,7 @@ func Open(c Config) (*Store, error) {
 // Close ends the exchange of images with other hosts.
 func (s *Store) Close() error {
 	s.stop()
-	err := s.exchange.Close()
+	err := s.blobPeer.Close()
 	s.background.Wait()
 	return err
 }
@@ -103,8 +103,8 @@ func (s *Store) Close() error {
 // UsePeers has the store exchange blobs with other hosts from now on, and returns what answers those: see
 // distribution.Exchange.Serve.
 func (s *Store) UsePeers(peers distribution.Peers) (serve func(w http.ResponseWriter, r *http.Request, host string)) {
-	s.exchange.SetPeers(peers)
-	return s.exchange.Serve
+	s.blobPeer.SetPeers(peers)
+	return s.blobPeer.Serve
 }
 
 // Load returns the data of a pulled image that a container needs. It is cached for images in use.

@@ -63,7 +63,7 @@ func (p *pool) waitRunning(t *testing.T, h *testbed.Host, service string, n int)
 	return running
 }
 
-// follower is a `pinion logs -f` that runs.
+// logFollower is a `pinion logs -f` that runs.
 type logFollower struct {
 	mu    sync.Mutex
 	lines map[string][]logged // by task

@@ -148,7 +148,7 @@ func (f *Facts) since(p *scaling.Policy, span time.Duration) []Sample {
 	return all[from:]
 }
 
-// recommendation is what a total over measured replicas wants beside those that were not measured.
+// recommend returns what a total over measured replicas wants beside those that were not measured.
 func (f *Facts) recommend(p *scaling.Policy, total, replicas float64, unmeasured int) recommendation {
 	const tolerance = 1e-9 // of a quotient that is whole but for its last bits
 	target := p.Tracking.Target.Float()
