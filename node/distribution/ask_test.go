@@ -119,17 +119,17 @@ func (m *meantTracker) Ask(_ context.Context, r blob.Request) (blob.Answer, erro
 // What one host says of a tag is not the last word while others have said nothing.
 func TestWhatATagMeantIsKnownWhenAllHostsHaveTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := &meantTracker{answers: []blob.Answer{{Settling: true}, {Settling: true, Meant: &blob.Meant{Digest: "sha256:old"}}, {Meant: &blob.Meant{Digest: "sha256:new"}}, {}}}
+		tracker := &meantTracker{answers: []blob.Answer{{Settling: true}, {Settling: true, ResolvedTag: &blob.ResolvedTag{Digest: "sha256:old"}}, {ResolvedTag: &blob.ResolvedTag{Digest: "sha256:new"}}, {}}}
 		x, err := Open(Config{Store: nothingStored{}, Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		x.SetPeers(tracker)
 		defer x.Close()
-		if got, err := x.Meant(t.Context(), "a:1"); err != nil || got.Digest != "sha256:new" {
+		if got, err := x.ResolvedTag(t.Context(), "a:1"); err != nil || got.Digest != "sha256:new" {
 			t.Errorf("%+v, %v", got, err)
 		}
-		if got, err := x.Meant(t.Context(), "b:1"); !errors.Is(err, blob.ErrNotHere) {
+		if got, err := x.ResolvedTag(t.Context(), "b:1"); !errors.Is(err, blob.ErrNotHere) {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})

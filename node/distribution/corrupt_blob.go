@@ -61,9 +61,9 @@ func (r *corruptBlob) run(ctx context.Context) error {
 	return fmt.Errorf("blob %s from the hosts %v: %w", r.digest, suspects, ErrDigest)
 }
 
-// dropGiver forgets what the host gave that gave most of a blob which does not match its digest. It comes as at first, from the registry or from other hosts, so that
+// dropLargestSource forgets what the host gave that gave most of a blob which does not match its digest. It comes as at first, from the registry or from other hosts, so that
 // the registry gives it once more however many hosts were lied to. False: no host gave any, or that was tried already and was not enough.
-func (r *corruptBlob) dropGiver(d *Download) bool {
+func (r *corruptBlob) dropLargestSource(d *Download) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	suspects := r.suspects()
@@ -71,14 +71,14 @@ func (r *corruptBlob) dropGiver(d *Download) bool {
 		d.state.dropped = ""
 		return false
 	}
-	giver := slices.MaxFunc(suspects, func(a, b string) int { return len(r.piecesOf(a)) - len(r.piecesOf(b)) })
-	d.state.retried, d.state.dropped, d.state.started = true, giver, false // what this reader asked for would end with it
-	d.peers.lacking[giver] = time.Now().Add(liedFor)
-	for _, piece := range r.piecesOf(giver) {
+	source := slices.MaxFunc(suspects, func(a, b string) int { return len(r.piecesOf(a)) - len(r.piecesOf(b)) })
+	d.state.retried, d.state.dropped, d.state.started = true, source, false // what this reader asked for would end with it
+	d.peers.lacking[source] = time.Now().Add(liedFor)
+	for _, piece := range r.piecesOf(source) {
 		d.pieces.have.Remove(piece)
 		delete(d.pieces.sources, piece)
 	}
-	d.x.config.Log.Warn("a blob is not what its digest says: what another host gave of it is fetched again", "blob", d.digest, "host", giver)
+	d.x.config.Log.Warn("a blob is not what its digest says: what another host gave of it is fetched again", "blob", d.digest, "hostId", source)
 	return true
 }
 

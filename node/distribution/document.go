@@ -33,15 +33,15 @@ func (x *BlobPeer) Document(ctx context.Context, d digest.Digest, most int64) ([
 	return text, err
 }
 
-// Meant is what a tag meant to another host of the cluster when that asked its registry last. It waits as Document does. The error wraps
+// ResolvedTag is what a tag meant to another host of the cluster when that asked its registry last. It waits as Document does. The error wraps
 // blob.ErrNotHere if no host knows.
-func (x *BlobPeer) Meant(ctx context.Context, tag string) (m blob.Meant, err error) {
+func (x *BlobPeer) ResolvedTag(ctx context.Context, tag string) (m blob.ResolvedTag, err error) {
 	err = x.askAboutOne(ctx, "tag "+tag, func(ctx context.Context) (found, settling bool, err error) {
 		answer, err := x.askTracker(ctx, blob.Request{Tag: tag})
-		if answer.Meant != nil {
-			m = *answer.Meant
+		if answer.ResolvedTag != nil {
+			m = *answer.ResolvedTag
 		}
-		return answer.Meant != nil && !answer.Settling, answer.Settling, err // until then it may have meant something else later
+		return answer.ResolvedTag != nil && !answer.Settling, answer.Settling, err // until then it may have meant something else later
 	})
 	return m, err
 }

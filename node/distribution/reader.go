@@ -61,7 +61,7 @@ func (r *Reader) verify() error {
 		return nil
 	}
 	corrupt := newCorruptBlob(r.d)
-	if corrupt.dropGiver(r.d) {
+	if corrupt.dropLargestSource(r.d) {
 		return fmt.Errorf("blob %s: %w", r.d.digest, ErrRestart)
 	}
 	if err := corrupt.run(r.ctx); err != nil {

@@ -54,8 +54,8 @@ type Answer struct {
 	Settling bool `json:"settling,omitempty"`
 	// Kept lists the images that the host is to keep, for one that wants nothing; nil: as it was told last.
 	Kept *Images `json:"kept,omitempty"`
-	// Meant is what the request's Tag meant last, as another host of the cluster knows; nil: none does.
-	Meant *Meant `json:"meant,omitempty"`
+	// ResolvedTag is what the request's Tag meant last, as another host of the cluster knows; nil: none does.
+	ResolvedTag *ResolvedTag `json:"meant,omitempty"`
 }
 
 // Sources says where a host gets a blob from.

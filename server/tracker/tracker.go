@@ -98,7 +98,7 @@ func (t *Tracker) AnswerHost(host string, now time.Time, r blob.Request) blob.An
 		answer.Kept = t.config.Kept(host)
 	}
 	if r.Tag != "" {
-		answer.Meant = t.meant(host, now, r.Tag)
+		answer.ResolvedTag = t.resolvedTag(host, now, r.Tag)
 	}
 	return answer
 }

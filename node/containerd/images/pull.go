@@ -35,7 +35,7 @@ const (
 
 // Pull makes an image present and unpacked. A local image is used when it cannot have changed: by digest, or by a tag other
 // than latest. For latest the registry is asked; when it cannot be reached, the local image is used and a warning is
-// logged. Without a local one it may be that of other hosts, see pullMeant. Concurrent pulls of one image are one pull.
+// logged. Without a local one it may be that of other hosts, see pullResolvedTag. Concurrent pulls of one image are one pull.
 func (s *Store) Pull(ctx context.Context, ref string, progress func(spec.Pull)) (runtime.Image, error) {
 	for attempt := 1; ; attempt++ {
 		image, err := s.tryPull(ctx, ref, progress)
@@ -79,7 +79,7 @@ func (s *Store) tryPull(ctx context.Context, ref string, progress func(spec.Pull
 		return toImage(*local), nil
 	}
 	if err != nil && local == nil && login == nil && !isDigested(named) && isUnreachable(err) {
-		return pullMeant(ctx, s, named, progress, err)
+		return pullResolvedTag(ctx, s, named, progress, err)
 	}
 	return pulled, err
 }

@@ -42,9 +42,9 @@ func isDigested(named reference.Named) bool {
 	return digested
 }
 
-// pullMeant pulls what a tag whose registry cannot be reached meant last to another host of the cluster, if the cluster lets its hosts do that.
-func pullMeant(ctx context.Context, s *Store, tag reference.Named, progress func(spec.Pull), unreachable error) (runtime.Image, error) {
-	meant, err := s.blobPeer.Meant(ctx, tag.String())
+// pullResolvedTag pulls what a tag whose registry cannot be reached meant last to another host of the cluster, if the cluster lets its hosts do that.
+func pullResolvedTag(ctx context.Context, s *Store, tag reference.Named, progress func(spec.Pull), unreachable error) (runtime.Image, error) {
+	meant, err := s.blobPeer.ResolvedTag(ctx, tag.String())
 	if err != nil {
 		return runtime.Image{}, unreachable
 	}

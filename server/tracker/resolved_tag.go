@@ -6,9 +6,9 @@ import (
 	"pinion/raftfsm/blob"
 )
 
-// meant is what a tag meant last, as the other hosts of the host's cluster were told by their registries. No other cluster has a say in it: its hosts
+// resolvedTag is what a tag meant last, as the other hosts of the host's cluster were told by their registries. No other cluster has a say in it: its hosts
 // are not those that this one trusts with its tasks.
-func (t *Tracker) meant(host string, now time.Time, tag string) (last *blob.Meant) {
+func (t *Tracker) resolvedTag(host string, now time.Time, tag string) (last *blob.ResolvedTag) {
 	cluster := t.config.Cluster(host)
 	if cluster == nil {
 		return nil
@@ -26,7 +26,7 @@ func (t *Tracker) meant(host string, now time.Time, tag string) (last *blob.Mean
 				continue
 			}
 			if last == nil || at > last.At || at == last.At && i.Digest > last.Digest {
-				last = &blob.Meant{Digest: i.Digest, At: at, Use: cluster.TagsWithoutRegistry()}
+				last = &blob.ResolvedTag{Digest: i.Digest, At: at, Use: cluster.TagsWithoutRegistry()}
 			}
 		}
 	}

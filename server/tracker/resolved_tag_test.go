@@ -17,11 +17,11 @@ func TestWhatATagMeantLast(t *testing.T) {
 	tell := func(host string, images ...blob.Image) {
 		tracker.AnswerHost(host, now, blob.Request{Images: &blob.Images{List: images}})
 	}
-	meant := func(host, tag string) blob.Meant {
-		if found := tracker.AnswerHost(host, now, blob.Request{Tag: tag}).Meant; found != nil {
+	meant := func(host, tag string) blob.ResolvedTag {
+		if found := tracker.AnswerHost(host, now, blob.Request{Tag: tag}).ResolvedTag; found != nil {
 			return *found
 		}
-		return blob.Meant{}
+		return blob.ResolvedTag{}
 	}
 	tell("asks", blob.Image{Name: "a:1", Digest: "sha256:own", Resolved: 999})
 	tell("old", blob.Image{Name: "a:1", Digest: "sha256:old", Resolved: 10}, blob.Image{Name: "b:1", Digest: "sha256:b", Resolved: 10})
@@ -30,15 +30,15 @@ func TestWhatATagMeantLast(t *testing.T) {
 	tell("foreign", blob.Image{Name: "a:1", Digest: "sha256:foreign", Resolved: 30}, blob.Image{Name: "c:1", Digest: "sha256:c", Resolved: 30})
 	for _, c := range []struct {
 		host, tag string
-		want      blob.Meant
+		want      blob.ResolvedTag
 	}{
-		{"asks", "a:1", blob.Meant{Digest: "sha256:new", At: 20, Use: true}},
-		{"asks", "b:1", blob.Meant{Digest: "sha256:b", At: 10, Use: true}},
-		{"asks", "c:1", blob.Meant{}},                                     // of another cluster
-		{"asks too", "a:1", blob.Meant{Digest: "sha256:foreign", At: 30}}, // whose setting is not enabled
-		{"foreign", "c:1", blob.Meant{}},                                  // its own
-		{"unknown", "a:1", blob.Meant{}},
-		{"asks", "", blob.Meant{}},
+		{"asks", "a:1", blob.ResolvedTag{Digest: "sha256:new", At: 20, Use: true}},
+		{"asks", "b:1", blob.ResolvedTag{Digest: "sha256:b", At: 10, Use: true}},
+		{"asks", "c:1", blob.ResolvedTag{}},                                     // of another cluster
+		{"asks too", "a:1", blob.ResolvedTag{Digest: "sha256:foreign", At: 30}}, // whose setting is not enabled
+		{"foreign", "c:1", blob.ResolvedTag{}},                                  // its own
+		{"unknown", "a:1", blob.ResolvedTag{}},
+		{"asks", "", blob.ResolvedTag{}},
 	} {
 		if got := meant(c.host, c.tag); got != c.want {
 			t.Errorf("%s asks for %q: %+v, want %+v", c.host, c.tag, got, c.want)
